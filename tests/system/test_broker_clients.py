@@ -17,7 +17,6 @@ from confluent_kafka import admin as confluent
 from odradek.client.net.channel import Channel
 from odradek.protocol.messages.describe_quorum_request import DescribeQuorumRequest, PartitionData, TopicData
 from support.peers import kafka_tools
-from support.processes import nodes
 from support.processes.nodes import HOST, OURS, Cluster, Node, NodeSpec, controllers
 
 pytestmark = pytest.mark.slow
@@ -25,7 +24,7 @@ pytestmark = pytest.mark.slow
 TIMEOUT_S = 60
 SETTINGS = {"log.retention.hours": "48", "message.max.bytes": "2000000"}
 
-KAFKA_PYTHON = Path(nodes.__file__).with_name("kafka_python_admin.py")
+KAFKA_PYTHON = Path(__file__).parents[1] / "support" / "peers" / "kafka_python_admin.py"
 
 T = TypeVar("T")
 

@@ -145,7 +145,7 @@ def test_other_ways_to_choose_a_partition(cluster: Cluster, bootstrap: str) -> N
     ]
     assert run(partitions(3, partitioner_class=lambda topic, key, value, count: count - 1)) == [3] * 3
     assert len(set(run(partitions(20, partitioner_ignore_keys=True)))) == 1, "one batch, one partition"
-    with pytest.raises(InputError, match="chose partition 9 of choices, which has 4"):
+    with pytest.raises(InputError, match="returned partition 9 of choices, which has 4"):
         run(partitions(1, partitioner_class=lambda *_: 9))
 
 

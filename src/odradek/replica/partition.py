@@ -88,6 +88,7 @@ class Partition:
             return False
         is_new_epoch = registration.leader_epoch > role.leader_epoch
         log = self._open_log(registration, is_new)
+        self._resign()
         self.role = PartitionFollower(self.topic_partition, log, registration, self._dependencies.logs)
         if is_new_epoch:
             leader = f"broker {registration.leader}" if registration.leader >= 0 else "no broker"
@@ -100,7 +101,12 @@ class Partition:
 
     def go_offline(self) -> None:
         """Drop the log: its directory has failed, it is damaged, or the replica is deleted."""
+        self._resign()
         self.role = OfflineReplica(self.role.leader_epoch, self.role.partition_epoch)
+
+    def _resign(self) -> None:
+        if isinstance(self.role, PartitionLeader):
+            self.role.resign()
 
     def _open_log(self, registration: PartitionRegistration, is_new: bool) -> UnifiedLog:
         log = self.role.log

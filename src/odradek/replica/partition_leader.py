@@ -322,6 +322,10 @@ class PartitionLeader:
         epoch = follower.broker_epoch if follower is not None else None
         return BrokerState(broker_id=replica, broker_epoch=-1 if epoch is None else epoch)
 
+    def resign(self) -> None:
+        """Drop the pending change: another role has the log now, and a late response must not move its offsets."""
+        self.isr_state = rolled_back(self.isr_state)
+
     def isr_accepted(self, requested: PendingIsr, committed_isr: CommittedIsr) -> None:
         """Apply the controller's response, unless the metadata log was faster."""
         if self.isr_state.pending is not requested or committed_isr.leader_epoch != self.leader_epoch:

@@ -97,8 +97,9 @@ class ReplicaFailures:
         self._report_directory(topic_id, tp.partition, LOST)
 
     def can_replace_damaged(self, tp: TopicPartition, registration: PartitionRegistration) -> bool:
-        """Return whether the replica is damaged, and another one has everything that it had."""
-        is_damaged = self._partitions.is_damaged(tp) or tp in self._logs.damaged
+        """Return whether the replica's damaged log is here, and another replica has everything that it had. A log that
+        was damaged at run time is gone with its directory."""
+        is_damaged = tp in self._logs.damaged or (self._partitions.is_damaged(tp) and tp in self._logs.current)
         has_leader = registration.leader not in (NO_LEADER, self._view.broker_id)
         return is_damaged and has_leader and self._view.broker_id not in registration.isr
 

@@ -161,6 +161,22 @@ def test_a_follower_that_stays_behind_leaves_the_isr(cluster: Cluster) -> None:
     assert produced[0][0].error_code == ErrorCode.REQUEST_TIMED_OUT
 
 
+@pytest.mark.parametrize("error", [0, ErrorCode.UNKNOWN_SERVER_ERROR])
+def test_a_response_that_comes_after_the_leadership_has_moved_changes_nothing(cluster: Cluster, error: int) -> None:
+    deposed = cluster.brokers[0]
+    deposed.produce("a")
+    for _ in range(4):
+        cluster.clock.now_ms += LAG_MS // 3
+        cluster.fetch_once(1)
+        deposed.replicas.tick(cluster.clock.monotonic_ms())
+    assert asked_isr(deposed) == [0, 1]
+    leader = deposed.replicas.partitions.online[TP].leader()
+    cluster.replay(change_record(leader=1, isr=[0, 1]))
+    answer(deposed, [0, 1], error=error)
+    assert deposed.log.offsets.high_watermark == 0 and not leader.isr_state.is_inflight
+    assert deposed.replicas.alter_partition.next_request(cluster.clock.monotonic_ms()) is None
+
+
 def test_a_follower_that_has_caught_up_joins_the_isr() -> None:
     cluster = Cluster(size=3)
     cluster.create_topic(isr=[0, 1])

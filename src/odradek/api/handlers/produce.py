@@ -125,7 +125,7 @@ def _support(ctx: Context) -> Support:
 
 
 class _Asked:
-    """One request, and what becomes of it. Refused partitions never reach the replica manager."""
+    """One request, and what becomes of it. Rejected partitions never reach the replicas."""
 
     __slots__ = ("_refused", "_taken", "ctx", "entries", "is_transactional", "later", "request", "response")
 

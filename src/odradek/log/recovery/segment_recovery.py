@@ -200,7 +200,7 @@ class _Walk:
 
     def _enter_epoch(self, epoch: int, base_offset: int, next_position: int) -> EpochSpan:
         """The batch at `base_offset` has another epoch than those before, or ought to have. It must be the one that is
-        known for its offset, unless the batch behind it, at `after`, contradicts the cache as well."""
+        known for its offset, unless the batch behind it, at `next_position`, contradicts the cache as well."""
         if self._epochs is None or epoch == NO_LEADER_EPOCH:
             return EpochSpan(epoch, self._epoch_end)
         span = self._epochs.span_at(base_offset)

@@ -1,4 +1,4 @@
-"""The internal topic of a coordinator, as the replica manager of this broker leads it: a `PartitionLog`.
+"""The internal topic of a coordinator, as the replicas of this broker lead it: a `PartitionLog`.
 
 Appends are those of a coordinator with `acks` all: refused unless enough replicas are in sync, and not waited for.
 Whoever waits is told through the purgatory of produce requests, by one operation per partition that stands for the

@@ -1,7 +1,7 @@
 """The replicas of a broker on the event loop: metadata in, time, and messages to the controller and other brokers.
 
 Requests of clients come straight from the handlers; what is here is the rest. A publisher hands each image to the
-replica manager, a slice at a time where it concerns many partitions, so that requests and heartbeats go on meanwhile;
+replicas, a slice at a time where it concerns many partitions, so that requests and heartbeats go on meanwhile;
 images wait for each other, and `applied_image` is the latest that is done. One timer calls `tick` when something is
 due. AlterPartition requests and fetchers have tasks of their own.
 """

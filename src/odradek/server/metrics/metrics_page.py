@@ -25,8 +25,6 @@ from odradek.server.metrics.request_metrics import request_metrics
 if TYPE_CHECKING:
     from odradek.server.node import Node
 
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-
 
 class Metrics:
     def __init__(self, node: Node, delay: LoopDelay) -> None:

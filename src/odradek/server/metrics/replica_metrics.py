@@ -15,7 +15,7 @@ _PARTITION = ("topic", "partition")
 
 def replica_metrics(replicas: BrokerReplicas) -> Iterator[Metric]:
     partitions = list(replicas.partitions.online.values())
-    led = [partition.role for partition in partitions if isinstance(partition.role, PartitionLeader)]
+    led = [role for role in [partition.role for partition in partitions] if isinstance(role, PartitionLeader)]
     for name, text, count in (
         ("partitions", "Replicas on this broker", len(partitions)),
         ("leader_partitions", "Partitions that this broker leads", len(led)),

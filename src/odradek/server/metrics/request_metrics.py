@@ -6,6 +6,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 
 from odradek.network.endpoint import Endpoint
 from odradek.network.request_metrics import ApiMetrics, bound_s
+from odradek.observability.histogram import cumulative_buckets
 from odradek.protocol.api_keys import ApiKey
 from odradek.protocol.error_codes import ErrorCode
 
@@ -38,10 +39,8 @@ def request_metrics(endpoints: list[Endpoint]) -> Iterator[Metric]:
 
 
 def _buckets(api: ApiMetrics) -> list[tuple[str, float]]:
+    """Return the buckets from the first to the last that is shown; those outside are added to the ones at the ends."""
     counts = list(api.buckets)
-    total = sum(counts[:_FIRST_BUCKET])
-    buckets: list[tuple[str, float]] = []
-    for bucket in range(_FIRST_BUCKET, _LAST_BUCKET + 1):
-        total += counts[bucket]
-        buckets.append((repr(bound_s(bucket)), total))
-    return [*buckets, ("+Inf", sum(counts))]
+    inner = counts[_FIRST_BUCKET + 1 : _LAST_BUCKET + 1]
+    shown = [sum(counts[: _FIRST_BUCKET + 1]), *inner, sum(counts[_LAST_BUCKET + 1 :])]
+    return cumulative_buckets(map(bound_s, range(_FIRST_BUCKET, _LAST_BUCKET + 1)), shown)
