@@ -132,5 +132,5 @@ def produce_to_leader_alone(cluster: Cluster, victim: int, partition: int) -> No
 
 def has_cut(log_text: str, partition: int) -> bool:
     """In the words of either kind."""
-    ours, kafkas = f"{TORN}-{partition}: cut from ", f"partition={TORN}-{partition}, dir="
+    ours, kafkas = f"{TORN}-{partition}: truncated from ", f"partition={TORN}-{partition}, dir="
     return ours in log_text or any(kafkas in line and "Truncating to" in line for line in log_text.splitlines())
