@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from support import vectors
-from support.test_order import dealt
+from support.ordering import dealt
 
 # No test asserts a duration, so Hypothesis does not either: the machine may be busy.
 settings.register_profile("odradek", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)

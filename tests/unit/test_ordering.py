@@ -2,7 +2,7 @@
 
 import pytest
 
-from support.test_order import dealt
+from support.ordering import dealt
 
 TESTS = [
     *(f"sim/{file}.slow {number}" for file in "ab" for number in range(3)),
