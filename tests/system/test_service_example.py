@@ -111,5 +111,5 @@ def test_what_a_person_may_do_wrong(bootstrap: str, tmp_path: Path) -> None:
         return done.stderr
 
     assert said("several:empty") == "odradek: service b has no handlers; @app.handler(topic) makes one.\n"
-    assert "`odradek topics create no-such-topic` makes it" in said("several:app")
+    assert "Create it with `odradek topics create no-such-topic`" in said("several:app")
     assert "linger.ns is a setting of neither" in said("several:app", "--command-config", "client.properties")
