@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TextIO
@@ -53,6 +53,9 @@ NO_EXECUTORS_S = 60.0
 
 #: For a server to end the session of a driver that nobody needs any more.
 _RELEASE_TIMEOUT_S = 5.0
+
+#: Removing the listener of queries takes milliseconds, or deadlocks.
+_LISTENER_TIMEOUT_S = 5.0
 
 #: How Spark tells what becomes of a flow: "Flow x is RUNNING.", "Flow 'x' has FAILED.\nError: …"
 _FLOW = re.compile(r"Flow '?(?P<flow>[^']+?)'? (?:(?:is|has) )?(?P<state>[A-Z]{3,})\b")
@@ -291,10 +294,13 @@ class Driver:
             self._is_released = True
             self._spark.session.client.release_session()
 
-    def close(self) -> None:
-        if not self._is_released:
-            self._spark.session.streams.removeListener(self._listener)
+    def close(self) -> bool:
+        """Close the session. Return False if a thread of Spark's client is left that keeps the process."""
+        is_removed = self._is_released or ends_within(
+            _LISTENER_TIMEOUT_S, lambda: self._spark.session.streams.removeListener(self._listener)
+        )
         self._spark.close()
+        return is_removed
 
     # An update
 
@@ -413,6 +419,17 @@ def _listen(driver: Driver, commands: "queue.SimpleQueue[list[str]]") -> None:
     os._exit(1)  # whoever started us is gone; the JVM goes with us
 
 
+def ends_within(timeout_s: float, call: Callable[[], object]) -> bool:
+    """Make a call that may never return, and return whether it has returned in time.
+
+    Spark Connect's client waits, when the last listener is removed, for the thread that receives events, and holds the
+    lock that this thread needs for an event that arrives meanwhile."""
+    thread = threading.Thread(target=call, daemon=True)
+    thread.start()
+    thread.join(timeout_s)
+    return not thread.is_alive()
+
+
 def main() -> int:
     writer = EventWriter(os.fdopen(os.dup(sys.stdout.fileno()), "w"))
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
@@ -421,11 +438,14 @@ def main() -> int:
     driver = Driver(job, writer)
     try:
         _serve(driver)
-        driver.close()
+        is_closed = driver.close()
     except Exception:  # noqa: BLE001 - threads of Spark's client would keep the process
         traceback.print_exc()
         sys.stderr.flush()
         os._exit(1)
+    if not is_closed:
+        sys.stderr.flush()
+        os._exit(0)
     return 0
 
 

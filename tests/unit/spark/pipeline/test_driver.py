@@ -1,8 +1,10 @@
 """What Spark says of flows, in its own words."""
 
+import threading
+
 import pytest
 
-from odradek.spark.pipeline.driver import flow_state
+from odradek.spark.pipeline.driver import ends_within, flow_state
 
 
 @pytest.mark.parametrize(
@@ -24,3 +26,10 @@ from odradek.spark.pipeline.driver import flow_state
 )
 def test_states_of_flows(message: str, found: tuple[str, str] | None) -> None:
     assert flow_state(message) == found
+
+
+def test_a_call_that_deadlocks_keeps_nobody() -> None:
+    lock = threading.Lock()
+    with lock:
+        assert not ends_within(0.05, lock.acquire)
+    assert ends_within(60, lambda: None)
